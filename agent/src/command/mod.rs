@@ -1,0 +1,4 @@
+//! The commands, one file each. Here threads are started and errors get their context.
+
+pub mod scan;
+pub mod watch;
