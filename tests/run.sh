@@ -14,7 +14,7 @@ packages=(
   # the build
   cmake make g++ libboost-dev pkg-config
   # the tests: repositories, a journal and a container, file systems to watch
-  git systemd systemd-container util-linux e2fsprogs xfsprogs btrfs-progs
+  git python3 systemd systemd-container util-linux e2fsprogs xfsprogs btrfs-progs
   # this script
   shellcheck
 )

@@ -22,8 +22,6 @@ pub struct Counters {
     pub shrank: AtomicU64,
     /// Files that could not be read.
     pub unreadable: AtomicU64,
-    /// Panics in a worker; each is a bug.
-    pub panics: AtomicU64,
 }
 
 impl Counters {
@@ -52,7 +50,6 @@ impl Counters {
             (&self.unreadable, "could not be read"),
             (&self.shrank, "became shorter while they were read"),
             (&self.gone, "were gone before they could be read"),
-            (&self.panics, "failed by a bug in lapwing"),
         ] {
             if get(counter) > 0 {
                 write!(text, ", {} {what}", get(counter)).expect("a String takes all");

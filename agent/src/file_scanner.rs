@@ -3,13 +3,17 @@
 //! It takes open descriptors and bytes, never paths, and does not decide what is scanned. Files are read,
 //! not mapped: a mapping of a file that somebody truncates kills its reader. Holes are skipped. A file is
 //! read up to the size it had at the start, so that one that keeps growing ends; its growth is another
-//! change. Memory: `READ_LEN` and the engine's overlap; nothing is allocated per file.
+//! change. A panic while scanning one input is caught here, once for all commands: it costs that input, and
+//! the scanner goes on with fresh memory. Memory: `READ_LEN` and the engine's overlap; nothing is allocated
+//! per file.
 
+use std::fmt;
 use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use engine::{Confidence, Engine, EngineError, Scratch, Sink};
+use engine::{Confidence, Engine, EngineError, Finding, Scratch, Secret, Sink};
 use rustix::fs::{Advice, SeekFrom, Stat, fadvise, seek};
 use rustix::io::{Errno, pread};
 
@@ -31,7 +35,6 @@ pub struct Scanned {
 }
 
 /// A scanner with its memory.
-#[derive(Debug)]
 pub struct FileScanner {
     engine: Arc<Engine>,
     scratch: Scratch,
@@ -68,9 +71,34 @@ impl FileScanner {
             // Advice may fail on odd file systems; reading works all the same.
             let _ = fadvise(file, 0, None, Advice::Sequential);
         }
-        let mut source = FileSource { file, size, position: 0, sparse: allocated < size, read: 0 };
+        let sparse = allocated < size;
+        self.scan(&mut FileSource { file, size, position: 0, sparse, read: 0 }, sink)
+    }
+
+    /// Scans a stream to its end.
+    ///
+    /// # Errors
+    ///
+    /// The stream's, with what was found before it already reported.
+    pub fn scan_stream(&mut self, stream: impl Read, sink: &mut Sink<'_>) -> io::Result<Scanned> {
+        self.scan(&mut StreamSource { stream, read: 0 }, sink)
+    }
+
+    fn scan(&mut self, source: &mut impl Source, sink: &mut Sink<'_>) -> io::Result<Scanned> {
+        let scan = catch_unwind(AssertUnwindSafe(|| self.scan_chunks(source, sink)));
+        scan.unwrap_or_else(|_| {
+            self.scratch = self.engine.scratch().map_err(io::Error::other)?;
+            Err(io::Error::other("not scanned because of a bug in lapwing; please report it"))
+        })
+    }
+
+    fn scan_chunks(
+        &mut self,
+        source: &mut impl Source,
+        sink: &mut Sink<'_>,
+    ) -> io::Result<Scanned> {
         let min = self.min_confidence;
-        let mut sink = |finding: &engine::Finding, secret: engine::Secret<'_>| {
+        let mut sink = |finding: &Finding, secret: Secret<'_>| {
             if finding.confidence >= min {
                 sink(finding, secret);
             }
@@ -87,46 +115,61 @@ impl FileScanner {
             let last = len == 0 || source.is_at_end();
             let keep = scan.chunk(&self.buffer[..end], last, &mut sink);
             if last {
-                let shrank = source.position < size;
-                return Ok(Scanned { bytes: source.read, shrank });
+                return Ok(source.scanned());
             }
             self.buffer.copy_within(end - keep..end, 0);
             kept = keep;
         }
     }
+}
 
-    /// Scans a stream to its end.
-    ///
-    /// # Errors
-    ///
-    /// The stream's, with what was found before it already reported.
-    pub fn scan_stream(
-        &mut self,
-        mut stream: impl Read,
-        sink: &mut Sink<'_>,
-    ) -> io::Result<Scanned> {
-        let min = self.min_confidence;
-        let mut sink = |finding: &engine::Finding, secret: engine::Secret<'_>| {
-            if finding.confidence >= min {
-                sink(finding, secret);
+impl fmt::Debug for FileScanner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The buffer holds what was scanned last, secrets included.
+        f.debug_struct("FileScanner").finish_non_exhaustive()
+    }
+}
+
+/// Where bytes come from.
+trait Source {
+    /// Moves over a hole, if there is one here, and returns its length.
+    fn gap(&mut self) -> io::Result<Option<u64>>;
+    /// Reads on; 0 bytes are the end.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Whether the end is known to be here.
+    fn is_at_end(&self) -> bool;
+    /// What was seen.
+    fn scanned(&self) -> Scanned;
+}
+
+/// A stream, whose end shows only when it comes.
+struct StreamSource<R> {
+    stream: R,
+    read: u64,
+}
+
+impl<R: Read> Source for StreamSource<R> {
+    fn gap(&mut self) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = loop {
+            match self.stream.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other?,
             }
         };
-        let mut scan = self.engine.scan(&mut self.scratch);
-        let (mut kept, mut bytes) = (0, 0);
-        loop {
-            let len = match stream.read(&mut self.buffer[kept..kept + READ_LEN]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other?,
-            };
-            let end = kept + len;
-            bytes += len as u64;
-            let keep = scan.chunk(&self.buffer[..end], len == 0, &mut sink);
-            if len == 0 {
-                return Ok(Scanned { bytes, shrank: false });
-            }
-            self.buffer.copy_within(end - keep..end, 0);
-            kept = keep;
-        }
+        self.read += len as u64;
+        Ok(len)
+    }
+
+    fn is_at_end(&self) -> bool {
+        false
+    }
+
+    fn scanned(&self) -> Scanned {
+        Scanned { bytes: self.read, shrank: false }
     }
 }
 
@@ -139,8 +182,7 @@ struct FileSource<'a> {
     read: u64,
 }
 
-impl FileSource<'_> {
-    /// Moves over a hole, if the file is in one, and returns its length.
+impl Source for FileSource<'_> {
     fn gap(&mut self) -> io::Result<Option<u64>> {
         if !self.sparse || self.position >= self.size {
             return Ok(None);
@@ -176,9 +218,13 @@ impl FileSource<'_> {
         Ok(len)
     }
 
-    /// Whether all of the size known at the start was read.
+    /// All of the size known at the start was read.
     fn is_at_end(&self) -> bool {
         self.size > 0 && self.position >= self.size
+    }
+
+    fn scanned(&self) -> Scanned {
+        Scanned { bytes: self.read, shrank: self.position < self.size }
     }
 }
 
@@ -253,6 +299,23 @@ mod tests {
     fn files_without_a_size_are_read() {
         let (scanned, _) = offsets(&mut scanner(), &File::open("/proc/self/status").unwrap());
         assert!(scanned.bytes > 100);
+    }
+
+    #[test]
+    fn a_panic_costs_one_input_only() {
+        let mut scanner = scanner();
+        let error = scanner.scan_stream(&token()[..], &mut |_, _| panic!("a bug")).unwrap_err();
+        assert!(error.to_string().contains("a bug in lapwing"), "{error}");
+        let mut count = 0;
+        scanner.scan_stream(&token()[..], &mut |_, _| count += 1).unwrap();
+        assert_eq!(count, 1);
+    }
+
+    #[test]
+    fn debug_shows_nothing_of_what_was_scanned() {
+        let mut scanner = scanner();
+        scanner.scan_stream(&token()[..], &mut |_, _| {}).unwrap();
+        assert_eq!(format!("{scanner:?}"), "FileScanner { .. }");
     }
 
     #[test]

@@ -46,11 +46,11 @@ pub fn load_or_make() -> Result<FingerprintKey> {
     load(&path)?.with_context(|| format!("{} has vanished", path.display()))
 }
 
-/// The host's key if there is one that can be read, else one for this run only.
+/// The host's key if there is one that can be read and is whole, else one for this run only.
 ///
 /// # Errors
 ///
-/// If the key is damaged, or the kernel has no randomness.
+/// If the kernel has no randomness.
 pub fn load_or_borrow() -> Result<FingerprintKey> {
     if let Some(directory) = state_directory()
         && let Ok(Some(key)) = load(&directory.join(FILE))

@@ -50,19 +50,29 @@ impl Known {
         }
     }
 
-    /// A file was scanned to its end with these findings. Leaves those that are new to its path.
-    pub fn retain_new(&mut self, path: &[u8], found: &mut Vec<(Identity, Finding)>) {
+    /// A file was scanned with these findings. Leaves those that are new to its path. If the scan was not
+    /// `complete`, what was known of the path may still be there and stays known.
+    pub fn retain_new(
+        &mut self,
+        path: &[u8],
+        found: &mut Vec<(Identity, Finding)>,
+        complete: bool,
+    ) {
         let key = self.hasher.hash_one(path);
-        let mut now: Vec<Identity> = found.iter().map(|(identity, _)| *identity).collect();
-        now.sort_unstable();
-        now.dedup();
-        assert!(now.len() <= SECRETS_PER_FILE_MAX, "the caller bounds what it passes");
-        let before = self.paths.insert(key, now.into_boxed_slice());
+        let before = self.paths.remove(&key);
         if before.is_none() {
             self.order.push_back(key);
             self.forget_oldest();
         }
         let before = before.unwrap_or_default();
+        let mut now: Vec<Identity> = found.iter().map(|(identity, _)| *identity).collect();
+        if !complete {
+            now.extend_from_slice(&before);
+        }
+        now.sort_unstable();
+        now.dedup();
+        now.truncate(SECRETS_PER_FILE_MAX);
+        self.paths.insert(key, now.into_boxed_slice());
         found.retain(|(identity, _)| before.binary_search(identity).is_err());
     }
 
@@ -100,8 +110,16 @@ mod tests {
             .iter()
             .map(|finding| (Known::identity(known.hasher(), finding), finding.clone()))
             .collect();
-        known.retain_new(path.as_bytes(), &mut found);
+        known.retain_new(path.as_bytes(), &mut found, true);
         found.len()
+    }
+
+    #[test]
+    fn a_scan_that_broke_off_forgets_nothing() {
+        let (mut known, findings) = (Known::new(), findings(3));
+        assert_eq!(report(&mut known, "/a", &findings), 3);
+        known.retain_new(b"/a", &mut Vec::new(), false);
+        assert_eq!(report(&mut known, "/a", &findings), 0);
     }
 
     #[test]

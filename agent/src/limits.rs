@@ -57,8 +57,11 @@ pub const ROOTS_MAX: usize = 1024;
 /// Workers.
 pub const WORKERS_MAX: usize = 256;
 
-/// Names of one directory that a worker scans before the rest is offered to others.
+/// Names of one directory that are offered to other workers together.
 pub const NAMES_PER_TASK: usize = 256;
+
+/// Tasks of a walk that are not done, beyond which a worker scans what it lists instead of offering it.
+pub const TASKS_OFFERED_MAX: usize = 4096;
 
 /// A repeat within this time of the last change of a file waits until the file has been quiet for it.
 pub const QUIET: Duration = Duration::from_millis(250);

@@ -6,6 +6,7 @@
 //! handed out.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -18,6 +19,7 @@ use rustix::io::Errno;
 use crate::catchup::Request;
 use crate::change::{Change, Source};
 use crate::coalescer::{Coalescer, Kind};
+use crate::escape::for_people;
 use crate::fanotify::{FileHandle, Group, GroupError, Happening, Name};
 use crate::inbox::Received;
 use crate::limits::{CATCHUP_SLACK, PENDING_MAX, ROOT_RETRY};
@@ -193,20 +195,21 @@ impl Desk {
     fn look_for(&mut self, missing: &mut Vec<PathBuf>, group: &Group) {
         missing.retain(|path| {
             let Ok(root) = Root::new(path) else { return true };
+            let shown = for_people(path.as_os_str().as_bytes());
             if let Err(error) = group.mark(&root.path) {
                 log::warn!("{error}");
                 return false;
             }
-            log::info!("{} has appeared and is watched now", path.display());
+            log::info!("{shown} has appeared and is watched now");
             let appeared = root.path.clone();
             let mut watchlist = self.watchlist.write().unwrap_or_else(PoisonError::into_inner);
             if !watchlist.add(root) {
-                log::error!("too many watched paths: {} is not watched", path.display());
+                log::error!("too many watched paths: {shown} is not watched");
                 return false;
             }
             drop(watchlist);
             if self.catchups.try_send(Request::Appeared(appeared)).is_err() {
-                log::error!("{}: what was there before is not scanned", path.display());
+                log::error!("{shown}: what was there before is not scanned");
             }
             false
         });

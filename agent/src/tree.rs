@@ -19,7 +19,7 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use rustix::fs::{FileType, Stat};
 
 use crate::file_system;
-use crate::limits::NAMES_PER_TASK;
+use crate::limits::{NAMES_PER_TASK, TASKS_OFFERED_MAX};
 use crate::listing::{Listing, open_directory, open_regular};
 
 /// Work that any worker can do.
@@ -29,10 +29,14 @@ enum Task {
     Folder { path: Arc<Path>, given: bool },
     /// Files of a folder, each name with its NUL.
     Files { folder: Arc<Path>, names: Box<[u8]> },
+    /// A file that a person named.
+    Given(PathBuf),
 }
 
 /// What a walk meets. One visitor serves one worker.
 pub trait Visitor {
+    /// A file that a person named, not opened yet.
+    fn given(&mut self, path: &Path);
     /// A regular file, open for reading. `path` is its whole path.
     fn file(&mut self, path: &[u8], file: BorrowedFd<'_>, stat: &Stat);
     /// Something could not be opened or listed.
@@ -50,16 +54,18 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Begins with these folders.
-    pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Self {
+    /// Begins with these folders and files.
+    pub fn new(folders: Vec<PathBuf>, files: Vec<PathBuf>) -> Self {
         let walk = Self {
             given: Injector::new(),
             open: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
         };
-        for folder in folders {
+        let folders =
+            folders.into_iter().map(|path| Task::Folder { path: path.into(), given: true });
+        for task in folders.chain(files.into_iter().map(Task::Given)) {
             walk.open.fetch_add(1, Ordering::Relaxed);
-            walk.given.push(Task::Folder { path: folder.into(), given: true });
+            walk.given.push(task);
         }
         walk
     }
@@ -116,6 +122,7 @@ impl<V: Visitor> TreeWorker<'_, V> {
             match task {
                 Task::Folder { path, given } => self.folder(&mut listing, &path, given),
                 Task::Files { folder, names } => self.files(&folder, &names),
+                Task::Given(path) => self.visitor.given(&path),
             }
             self.walk.open.fetch_sub(1, Ordering::AcqRel);
         }
@@ -144,7 +151,7 @@ impl<V: Visitor> TreeWorker<'_, V> {
             Ok(None) => return self.visitor.left_out(path.as_os_str().as_bytes()),
             Err(error) => return self.visitor.failed(path.as_os_str().as_bytes(), &error),
         };
-        // The first batch is scanned here; the names beyond it are offered to others, too.
+        // The last names are scanned here; full batches before them are offered to others, too.
         let mut names: Vec<u8> = Vec::new();
         let mut count = 0;
         let listed = listing.read(open.as_fd(), |entry| match entry.kind {
@@ -152,9 +159,14 @@ impl<V: Visitor> TreeWorker<'_, V> {
                 names.extend_from_slice(entry.name.to_bytes_with_nul());
                 count += 1;
                 if count == NAMES_PER_TASK {
-                    let names = std::mem::take(&mut names).into_boxed_slice();
-                    self.push(Task::Files { folder: Arc::clone(path), names });
                     count = 0;
+                    if self.walk.open.load(Ordering::Relaxed) < TASKS_OFFERED_MAX {
+                        let names = std::mem::take(&mut names).into_boxed_slice();
+                        self.push(Task::Files { folder: Arc::clone(path), names });
+                    } else {
+                        self.scan_names(&open, path, &names);
+                        names.clear();
+                    }
                 }
             }
             FileType::Directory => {
@@ -209,16 +221,14 @@ fn open_folder(path: &Path, given: bool) -> io::Result<Option<OwnedFd>> {
         return file_system::open_directory(path).map(Some);
     }
     let open = open_directory(path)?;
-    let pseudo = is_mount_root(&open, path)? && file_system::is_pseudo(&open)?;
+    let pseudo = may_be_mount_root(&open)? && file_system::is_pseudo(&open)?;
     Ok((!pseudo).then_some(open))
 }
 
-/// Whether another file system begins here. Only a few names can be such a place, which saves a call
-/// for all other folders.
-fn is_mount_root(open: &OwnedFd, path: &Path) -> io::Result<bool> {
-    let inode = rustix::fs::fstat(open)?.st_ino;
-    // The roots of made-up file systems have small inode numbers; proc's and sysfs's is 1.
-    Ok(inode < 4096 || path.components().count() < 5)
+/// Whether another file system may begin here. Most folders answer without a further call: the roots of
+/// made-up file systems have small inode numbers, those of proc and sysfs are 1.
+fn may_be_mount_root(open: &OwnedFd) -> io::Result<bool> {
+    Ok(rustix::fs::fstat(open)?.st_ino < 4096)
 }
 
 /// A path of bytes.
@@ -241,6 +251,9 @@ mod tests {
     }
 
     impl Visitor for Names {
+        fn given(&mut self, path: &Path) {
+            self.files.push(path.as_os_str().as_bytes().to_vec());
+        }
         fn file(&mut self, path: &[u8], _file: BorrowedFd<'_>, stat: &Stat) {
             assert_eq!(FileType::from_raw_mode(stat.st_mode), FileType::RegularFile);
             self.files.push(path.to_vec());
@@ -254,7 +267,7 @@ mod tests {
     fn walk(path: &Path, workers: usize) -> (BTreeSet<Vec<u8>>, usize) {
         let mut visitors: Vec<Names> =
             std::iter::repeat_with(Names::default).take(workers).collect();
-        Walk::new([path.to_owned()]).run(&mut visitors);
+        Walk::new(vec![path.to_owned()], Vec::new()).run(&mut visitors);
         let failed = visitors.iter().map(|names| names.failed).sum();
         let files: Vec<Vec<u8>> = visitors.into_iter().flat_map(|names| names.files).collect();
         let set: BTreeSet<Vec<u8>> = files.iter().cloned().collect();
@@ -269,7 +282,8 @@ mod tests {
         for folder in ["", "a", "a/b", "wide"] {
             let folder = directory.path().join(folder);
             fs::create_dir_all(&folder).unwrap();
-            let count = if folder.ends_with("wide") { 3 * NAMES_PER_TASK + 7 } else { 5 };
+            let wide = folder.ends_with("wide");
+            let count = if wide { 3 * NAMES_PER_TASK + 7 } else { 5 };
             for index in 0..count {
                 let path = folder.join(format!("f{index}"));
                 fs::write(&path, "x").unwrap();

@@ -1,10 +1,11 @@
 //! A scan worker of `watch`: takes changes, scans their files, sends alerts.
 //!
-//! It owns its scanner and its locator and holds a file open only while it scans it. A panic while scanning
-//! one file is caught here, counted and said; the worker goes on with fresh memory. Allocates nothing for a
-//! file without findings.
+//! It owns its scanner and its locator and holds a file open only while it scans it. Allocates nothing for
+//! a file without findings.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::hash::RandomState;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crossbeam_channel::Sender;
@@ -46,6 +47,7 @@ pub struct Worker {
     shared: Shared,
     scanner: FileScanner,
     locator: Locator,
+    hasher: RandomState,
     found: Vec<(Identity, Finding)>,
 }
 
@@ -56,7 +58,12 @@ impl Worker {
     ///
     /// If the engine has no memory for another worker.
     pub fn new(shared: Shared) -> Result<Self, EngineError> {
+        let hasher = {
+            let known = shared.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.hasher().clone()
+        };
         Ok(Self {
+            hasher,
             scanner: FileScanner::new(Arc::clone(&shared.engine), shared.min_confidence)?,
             locator: Locator::new(Arc::clone(&shared.watchlist)),
             found: Vec::new(),
@@ -70,39 +77,30 @@ impl Worker {
             Ok(located) => located,
             Err(reason) => return self.not_scanned(change, reason),
         };
-        let scan = catch_unwind(AssertUnwindSafe(|| self.scan(&change, &located)));
-        if scan.is_err() {
-            Counters::add(&self.shared.counters.panics, 1);
-            let path = for_people(self.locator.label());
-            log::error!("a bug in lapwing kept it from scanning {path}; please report it");
-            match Self::new(self.shared.clone()) {
-                Ok(fresh) => *self = fresh,
-                Err(error) => log::error!("a worker goes on with used memory: {error}"),
-            }
-        }
+        self.scan(&change, &located);
     }
 
     fn scan(&mut self, change: &Change, located: &Located) {
-        let Self { scanner, found, shared, .. } = self;
-        let counters = &shared.counters;
+        let Self { scanner, found, hasher, .. } = self;
         found.clear();
-        let hasher = {
-            let known = shared.known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.hasher().clone()
-        };
         let mut dropped = 0_u64;
-        let file = std::os::fd::AsFd::as_fd(&located.file);
-        let scanned = scanner.scan_file(file, &located.stat, &mut |finding, _secret| {
-            let identity = Known::identity(&hasher, finding);
-            if found.iter().any(|(known, _)| *known == identity) {
-                return;
-            }
-            if found.len() == SECRETS_PER_FILE_MAX {
-                dropped += 1;
-                return;
-            }
-            found.push((identity, finding.clone()));
-        });
+        let scanned = scanner.scan_file(
+            located.file.as_fd(),
+            &located.stat,
+            &mut |finding: &Finding, _secret| {
+                let identity = Known::identity(hasher, finding);
+                if found.iter().any(|(known, _)| *known == identity) {
+                    return;
+                }
+                if found.len() == SECRETS_PER_FILE_MAX {
+                    dropped += 1;
+                    return;
+                }
+                found.push((identity, finding.clone()));
+            },
+        );
+        let counters = &self.shared.counters;
+        let complete = scanned.as_ref().is_ok_and(|scanned| !scanned.shrank);
         match scanned {
             Ok(scanned) => {
                 Counters::add(&counters.scanned, 1);
@@ -121,21 +119,27 @@ impl Worker {
                  not shown one by one; `lapwing scan` shows them all"
             );
         }
-        self.report(change, located);
+        self.report(change, located, complete);
     }
 
     /// Sends an alert for each finding that is new to the file's path.
-    fn report(&mut self, change: &Change, located: &Located) {
+    fn report(&mut self, change: &Change, located: &Located, complete: bool) {
         let known = &self.shared.known;
         if self.found.is_empty() {
-            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-            return known.clean(self.locator.label());
+            if complete {
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.clean(self.locator.label());
+            }
+            return;
         }
         let Some(path) = self.locator.current_path(located) else {
             return Counters::add(&self.shared.counters.gone, 1);
         };
-        let bytes = std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str());
-        known.lock().unwrap_or_else(PoisonError::into_inner).retain_new(bytes, &mut self.found);
+        known.lock().unwrap_or_else(PoisonError::into_inner).retain_new(
+            path.as_os_str().as_bytes(),
+            &mut self.found,
+            complete,
+        );
         for (_, finding) in self.found.drain(..) {
             Counters::add(&self.shared.counters.findings, 1);
             let alert = Alert {

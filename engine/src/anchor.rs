@@ -76,9 +76,10 @@ impl Candidate {
 
     /// What a hit costs, times how often it comes.
     fn cost(&self) -> f64 {
-        // A fixed lead lets the regex start at one place instead of searching a window.
-        let search = if Some(self.lead_min) == self.lead_max { 1.0 } else { 4.0 };
-        search * self.rate
+        // A fixed lead lets the regex start at one place; else it may have to at each of many.
+        let spread = self.lead_max.unwrap_or(MATCH_LEN_MAX).saturating_sub(self.lead_min);
+        let starts = 1 + spread.min(MATCH_LEN_MAX);
+        f64::from(u32::try_from(starts).expect("MATCH_LEN_MAX fits 32 bits")) * self.rate
     }
 
     fn shifted(mut self, min: usize, max: Option<usize>) -> Self {

@@ -1,7 +1,7 @@
 //! The [`Engine`]: rules compiled into one literal database and regexes that are built on first use.
 //!
 //! Immutable once made and shared by all workers; what a worker changes is in its
-//! [`Scratch`](crate::Scratch). No files, no threads, no clock, no environment.
+//! [`Scratch`]. No files, no threads, no clock, no environment.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -217,16 +217,17 @@ fn a_hard_link_into_a_watched_folder_is_seen() {
 }
 
 #[test]
-fn a_watched_file_system_can_be_unmounted_at_any_time() {
-    for _ in 0..5 {
-        let mounted = Mounted::tmpfs();
-        let agent = Agent::start(&[mounted.path()]);
-        for index in 0..1000 {
-            fs::write(mounted.path().join(index.to_string()), "text").unwrap();
-        }
-        mounted.unmount();
-        assert_eq!(agent.stop().status.code(), Some(0));
+fn nothing_of_a_watched_file_system_stays_open() {
+    let mounted = Mounted::tmpfs();
+    let mut agent = Agent::start(&[mounted.path()]);
+    for index in 0..1000 {
+        fs::write(mounted.path().join(index.to_string()), "text").unwrap();
     }
+    let last = mounted.path().join("last.env");
+    fs::write(&last, text()).unwrap();
+    agent.expect_next(&mut 0, &last, 2);
+    mounted.unmount();
+    assert_eq!(agent.stop().status.code(), Some(0));
 }
 
 #[test]
@@ -311,7 +312,9 @@ fn an_overflow_is_told_and_made_good() {
     paths.sort_unstable();
     expected.sort_unstable();
     assert_eq!(paths, expected);
-    assert!(agent.log().contains("the kernel's event queue was full"));
+    // Which queue was full first depends on who gets the processor.
+    assert!(agent.log().contains("queue was full") || agent.log().contains("too many changed"));
+    assert!(agent.log().contains("some events were lost"));
 }
 
 #[test]

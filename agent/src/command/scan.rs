@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
-use engine::{Confidence, Engine};
+use engine::{Confidence, Engine, Finding, Secret};
 use rustix::fs::Stat;
 
 use crate::alert::{Alert, Revealed};
@@ -47,7 +47,7 @@ pub fn run(options: &Scan) -> Result<Exit> {
         }),
         counters: Counters::default(),
     };
-    let walk = Walk::new(paths.folders);
+    let walk = Walk::new(paths.folders, paths.files);
     let mut visitors = Vec::new();
     for _ in 0..workers(options) {
         visitors.push(ScanVisitor {
@@ -58,13 +58,10 @@ pub fn run(options: &Scan) -> Result<Exit> {
             found: Vec::new(),
         });
     }
-    if let Some(visitor) = visitors.first_mut() {
-        if paths.stdin {
-            visitor.stdin()?;
-        }
-        for file in &paths.files {
-            visitor.given_file(file);
-        }
+    if paths.stdin
+        && let Some(visitor) = visitors.first_mut()
+    {
+        visitor.stdin()?;
     }
     walk.run(&mut visitors);
     output.finish(options.fail_on.into())
@@ -161,8 +158,34 @@ struct ScanVisitor<'a> {
 }
 
 impl ScanVisitor<'_> {
-    /// A file that a person named: links are followed, and it must be readable.
-    fn given_file(&mut self, path: &Path) {
+    fn stdin(&mut self) -> Result<()> {
+        let path = b"-";
+        let found = &mut self.found;
+        let (show, output, walk) = (self.show_secrets, self.output, self.walk);
+        let mut sink = |finding: &Finding, secret: Secret<'_>| {
+            found.push(alert(path, finding, secret, show));
+            if found.len() == FINDINGS_TOGETHER_MAX {
+                output.show(found, walk);
+            }
+        };
+        let scanned = self.scanner.scan_stream(io::stdin().lock(), &mut sink);
+        let scanned = scanned.context("reading standard input")?;
+        self.done(&scanned);
+        Ok(())
+    }
+
+    fn done(&mut self, scanned: &Scanned) {
+        self.output.show(&mut self.found, self.walk);
+        let counters = &self.output.counters;
+        Counters::add(&counters.scanned, 1);
+        Counters::add(&counters.bytes, scanned.bytes);
+        Counters::add(&counters.shrank, u64::from(scanned.shrank));
+    }
+}
+
+impl Visitor for ScanVisitor<'_> {
+    // Links are followed, and it must be readable.
+    fn given(&mut self, path: &Path) {
         let bytes = path.as_os_str().as_bytes();
         let open = fs::canonicalize(path).and_then(|canonical| {
             let parent = canonical.parent().unwrap_or(Path::new("/"));
@@ -178,33 +201,6 @@ impl ScanVisitor<'_> {
         }
     }
 
-    fn stdin(&mut self) -> Result<()> {
-        let path = b"-";
-        let found = &mut self.found;
-        let (show, output, walk) = (self.show_secrets, self.output, self.walk);
-        let scanned = self
-            .scanner
-            .scan_stream(io::stdin().lock(), &mut |finding, secret| {
-                found.push(alert(path, finding, secret, show));
-                if found.len() == FINDINGS_TOGETHER_MAX {
-                    output.show(found, walk);
-                }
-            })
-            .context("reading standard input")?;
-        self.done(&scanned);
-        Ok(())
-    }
-
-    fn done(&mut self, scanned: &Scanned) {
-        self.output.show(&mut self.found, self.walk);
-        let counters = &self.output.counters;
-        Counters::add(&counters.scanned, 1);
-        Counters::add(&counters.bytes, scanned.bytes);
-        Counters::add(&counters.shrank, u64::from(scanned.shrank));
-    }
-}
-
-impl Visitor for ScanVisitor<'_> {
     fn file(&mut self, path: &[u8], file: BorrowedFd<'_>, stat: &Stat) {
         let found = &mut self.found;
         let (show, output, walk) = (self.show_secrets, self.output, self.walk);
@@ -233,12 +229,7 @@ impl Visitor for ScanVisitor<'_> {
     }
 }
 
-fn alert(
-    path: &[u8],
-    finding: &engine::Finding,
-    secret: engine::Secret<'_>,
-    show_secrets: bool,
-) -> Alert {
+fn alert(path: &[u8], finding: &Finding, secret: Secret<'_>, show_secrets: bool) -> Alert {
     Alert {
         finding: finding.clone(),
         path: path_buf(path),

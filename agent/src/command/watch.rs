@@ -48,7 +48,6 @@ pub fn run(options: &Watch) -> Result<Exit> {
     } else {
         logging::to_stderr(options.common.quiet)?;
     }
-    logging::hide_panic_messages();
     privilege::check()?;
     let rules = options.common.rules.as_deref();
     let engine = rules::engine(rules, host_key::load_or_make()?)?;
