@@ -30,8 +30,9 @@ pub enum Unavailable {
     Gone,
     /// It is a directory, a FIFO, a device, a socket or a symbolic link.
     NotRegular,
-    /// Somebody holds a lease on it: later.
-    Busy,
+    /// Somebody holds a lease on it, or the process has no descriptor or memory left: later. With the
+    /// error number.
+    Busy(i32),
     /// Its file system is not mounted where it was.
     Unmounted,
     /// The kernel refused, with this error number.
@@ -102,7 +103,13 @@ impl Locator {
         watchlist: &Watchlist,
         change: &Change,
     ) -> Result<Located, Unavailable> {
-        let mount = file_system::open_directory(mount_point).map_err(|_| Unavailable::Unmounted)?;
+        let mount =
+            file_system::open_directory(mount_point).map_err(|error| {
+                match unavailable(&error) {
+                    busy @ Unavailable::Busy(_) => busy,
+                    _ => Unavailable::Unmounted,
+                }
+            })?;
         if file_system::id_of_file(&mount).ok() != Some(change.file.file_system()) {
             return Err(Unavailable::Unmounted);
         }
@@ -197,7 +204,9 @@ impl Locator {
 fn unavailable(error: &io::Error) -> Unavailable {
     match error.raw_os_error() {
         Some(libc::ESTALE | libc::ENOENT) => Unavailable::Gone,
-        Some(libc::EAGAIN | libc::ETXTBSY | libc::EMFILE | libc::ENFILE) => Unavailable::Busy,
+        Some(
+            code @ (libc::EAGAIN | libc::ETXTBSY | libc::EMFILE | libc::ENFILE | libc::ENOMEM),
+        ) => Unavailable::Busy(code),
         Some(libc::ELOOP | libc::ENXIO | libc::ENODEV | libc::EISDIR) => Unavailable::NotRegular,
         code => Unavailable::Refused(code.unwrap_or(0)),
     }

@@ -3,7 +3,8 @@
 //! What is not known is left out, never guessed. Facts read from `/proc/PID` count only if the pidfd says
 //! afterwards that the process has not been reaped: then the pid meant it all along. A process that
 //! closes its files by exiting has no `exe` any more. It is the last closer, not always the writer.
-//! Bounded: the last `PROCESSES_MAX` processes are remembered, each with its pidfd.
+//! Bounded: the last `PROCESSES_MAX` processes are remembered, each with its pidfd, and none of them when
+//! descriptors run out.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -53,9 +54,12 @@ impl Processes {
             }
             self.known.remove(index);
         }
-        let process = match &pidfd {
-            Some(pidfd) => examine(pid, pidfd),
-            None => Process { pid: Some(pid), ..Process::default() },
+        let process = if let Some(pidfd) = &pidfd {
+            examine(pid, pidfd)
+        } else {
+            // The process is gone, or the kernel had no descriptor to give: opening files comes first.
+            self.known.clear();
+            Process { pid: Some(pid), ..Process::default() }
         };
         let process = Arc::new(process);
         if let Some(pidfd) = pidfd {

@@ -171,12 +171,13 @@ impl Worker {
             Unavailable::Elsewhere => Counters::add(&counters.elsewhere, 1),
             Unavailable::Gone | Unavailable::Unmounted => Counters::add(&counters.gone, 1),
             Unavailable::NotRegular => Counters::add(&counters.not_regular, 1),
-            Unavailable::Busy => {
+            Unavailable::Busy(code) => {
                 change.retries = change.retries.saturating_add(1);
                 let shown = self.shown(&change);
                 if change.retries > RETRIES_MAX || !self.shared.inbox.give_back(change) {
                     Counters::add(&counters.unreadable, 1);
-                    log::warn!("{shown}: somebody holds a lease on it; not scanned");
+                    let error = std::io::Error::from_raw_os_error(code);
+                    log::warn!("{shown}: {error}; not scanned after {RETRIES_MAX} tries");
                 }
             }
             Unavailable::Refused(code) => {

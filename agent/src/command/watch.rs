@@ -12,6 +12,7 @@ use std::{io, process};
 
 use anyhow::{Context, Result, anyhow, bail};
 use crossbeam_channel::{Receiver, bounded};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 
 use crate::alert::Alert;
@@ -52,6 +53,7 @@ pub fn run(options: &Watch) -> Result<Exit> {
     let rules = options.common.rules.as_deref();
     let engine = rules::engine(rules, host_key::load_or_make()?)?;
     let signals = signals().context("preparing for signals")?;
+    raise_descriptor_limit();
 
     let group = Group::new()?;
     let (watchlist, missing) = mark_all(&group, &options.paths)?;
@@ -173,6 +175,16 @@ fn start_alerter(
         inbox.stop();
         outcome
     })
+}
+
+/// As many descriptors as the process may have: an event can hold one of its process. The soft limit is
+/// low for the sake of select(2), which nothing here uses.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        log::warn!("the limit of open files stays at {:?}: {error}", limit.current);
+    }
 }
 
 /// The first SIGTERM or SIGINT asks for an orderly end; the second one ends the process.
