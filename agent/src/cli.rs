@@ -28,6 +28,8 @@ pub enum Command {
     Watch(Watch),
     /// Scan files and folders once
     Scan(Scan),
+    /// List, show, check and try detection rules
+    Rules(Rules),
 }
 
 /// Options that all commands share.
@@ -80,9 +82,42 @@ pub struct Scan {
     /// Show secrets in clear
     #[arg(long)]
     pub show_secrets: bool,
+    /// Say on standard error, for everything that looked like a secret, what was decided and why
+    #[arg(long)]
+    pub explain: bool,
     /// The options that all commands share.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// `lapwing rules`
+#[derive(Debug, Args)]
+pub struct Rules {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: RulesAction,
+    /// The rules in this file, or in the *.toml files of this folder, instead of the built-in ones
+    #[arg(long, value_name = "FILE|DIR", global = true)]
+    pub rules: Option<PathBuf>,
+}
+
+/// What can be done with rules.
+#[derive(Debug, Subcommand)]
+pub enum RulesAction {
+    /// List all rules, a line each
+    List,
+    /// Show all of one rule, and the literals by which it is found
+    Show {
+        /// The rule's id
+        id: String,
+    },
+    /// Prove that each rule finds its examples and none of its counter-examples
+    Check,
+    /// Read a text from standard input and say what each rule makes of it
+    Test {
+        /// Only this rule
+        id: Option<String>,
+    },
 }
 
 /// A confidence as it is typed.

@@ -13,11 +13,11 @@ use std::os::fd::BorrowedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use engine::{Confidence, Engine, EngineError, Finding, Scratch, Secret, Sink};
+use engine::{Confidence, Decision, Engine, EngineError, Finding, Scratch, Secret, Sink};
 use rustix::fs::{Advice, SeekFrom, Stat, fadvise, seek};
 use rustix::io::{Errno, pread};
 
-use crate::limits::READ_LEN;
+use crate::limits::{DECISIONS_MAX, READ_LEN};
 
 /// Files up to this size are read in one go, and advice on how would only cost a call.
 const ADVISED_LEN_MIN: u64 = 128 * 1024;
@@ -40,6 +40,7 @@ pub struct FileScanner {
     scratch: Scratch,
     buffer: Box<[u8]>,
     min_confidence: Confidence,
+    decisions: Option<Vec<Decision>>,
 }
 
 impl FileScanner {
@@ -51,7 +52,17 @@ impl FileScanner {
     pub fn new(engine: Arc<Engine>, min_confidence: Confidence) -> Result<Self, EngineError> {
         let scratch = engine.scratch()?;
         let buffer = vec![0; READ_LEN + engine.overlap_max()].into_boxed_slice();
-        Ok(Self { engine, scratch, buffer, min_confidence })
+        Ok(Self { engine, scratch, buffer, min_confidence, decisions: None })
+    }
+
+    /// From now on keeps what is decided about each match, for [`take_decisions`](Self::take_decisions).
+    pub fn keep_decisions(&mut self) {
+        self.decisions = Some(Vec::new());
+    }
+
+    /// What was decided since this was asked last; at most `DECISIONS_MAX` of it.
+    pub fn take_decisions(&mut self) -> Vec<Decision> {
+        self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Scans a regular file from its start; `stat` is of this descriptor.
@@ -103,7 +114,16 @@ impl FileScanner {
                 sink(finding, secret);
             }
         };
+        let mut observe;
         let mut scan = self.engine.scan(&mut self.scratch);
+        if let Some(decisions) = &mut self.decisions {
+            observe = |decision: &Decision| {
+                if decisions.len() < DECISIONS_MAX {
+                    decisions.push(decision.clone());
+                }
+            };
+            scan = scan.observed_by(&mut observe);
+        }
         let mut kept = 0;
         loop {
             if let Some(gap) = source.gap()? {

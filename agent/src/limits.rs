@@ -35,6 +35,9 @@ pub const ALERTS_MAX: usize = 1024;
 /// Findings of one file held back to be shown together.
 pub const FINDINGS_TOGETHER_MAX: usize = 1024;
 
+/// Decisions about one file that `--explain` shows; that there were more is said.
+pub const DECISIONS_MAX: usize = 100_000;
+
 /// Different secrets of one file that `watch` reports and remembers; what is beyond them is counted and
 /// said in the log.
 pub const SECRETS_PER_FILE_MAX: usize = 1024;

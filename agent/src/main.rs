@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use agent::cli::{Cli, Command};
-use agent::command::{scan, watch};
+use agent::command::{rules, scan, watch};
 use agent::escape::for_people;
 use agent::exit::Exit;
 use agent::logging::hide_panic_messages;
@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Watch(options) => watch::run(&options),
         Command::Scan(options) => scan::run(&options),
+        Command::Rules(options) => rules::run(&options),
     };
     match outcome {
         Ok(exit) => exit.into(),

@@ -86,10 +86,21 @@ pub(crate) struct Target {
     pub(crate) lead_max: u32,
 }
 
+/// A literal by which a rule is found, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// The bytes; in lower case where case is ignored.
+    pub bytes: Vec<u8>,
+    /// Whether ASCII case is ignored.
+    pub caseless: bool,
+    /// Least and most bytes between the start of a match and the literal in it.
+    pub lead: (usize, usize),
+}
+
 /// The literals of all rules and what they stand for.
 #[derive(Debug)]
 struct Anchors {
-    lens: Vec<usize>,
+    literals: Vec<Literal>,
     ranges: Vec<Range<usize>>,
     targets: Vec<Target>,
 }
@@ -122,13 +133,13 @@ impl Engine {
         }
         refuse_duplicates(&rules)?;
         let rules: Vec<CompiledRule> = rules.into_iter().map(CompiledRule::new).collect();
-        let (literals, anchors) = collect_anchors(&rules)?;
+        let anchors = collect_anchors(&rules)?;
         let match_len_max = rules.iter().map(|rule| rule.match_len_max).max().unwrap_or(0);
         let lead_max = anchors.targets.iter().map(|target| target.lead_max as usize).max();
         // One byte more on either side is what `\b`, `^` and `$` look at.
         let context = KEYWORD_RADIUS + 1;
         Ok(Self {
-            database: Arc::new(LiteralDatabase::compile(&literals)?),
+            database: Arc::new(LiteralDatabase::compile(&anchors.literals)?),
             reach_before: lead_max.unwrap_or(0) + LITERAL_LEN_MAX + context,
             reach_after: match_len_max + context,
             rules,
@@ -151,6 +162,29 @@ impl Engine {
     #[must_use]
     pub fn rule(&self, index: RuleIndex) -> &Rule {
         &self.rules[index.get()].rule
+    }
+
+    /// The rule with this id and its place.
+    #[must_use]
+    pub fn find_rule(&self, id: &str) -> Option<RuleIndex> {
+        let index = self.rules.iter().position(|compiled| compiled.rule.id == id)?;
+        u32::try_from(index).ok().map(RuleIndex)
+    }
+
+    /// The literals by which a rule is found.
+    #[must_use]
+    pub fn anchors(&self, rule: RuleIndex) -> Vec<Anchor> {
+        let literals = self.anchors.literals.iter().zip(&self.anchors.ranges);
+        let all = literals.flat_map(|(literal, range)| {
+            self.anchors.targets[range.clone()].iter().map(move |target| (literal, target))
+        });
+        all.filter(|(_, target)| target.rule == rule)
+            .map(|(literal, target)| Anchor {
+                bytes: literal.bytes.clone(),
+                caseless: literal.caseless,
+                lead: (target.lead_min as usize, target.lead_max as usize),
+            })
+            .collect()
     }
 
     /// Memory for one worker.
@@ -184,7 +218,7 @@ impl Engine {
     }
 
     pub(crate) fn literal_len(&self, literal: u32) -> usize {
-        self.anchors.lens[literal as usize]
+        self.anchors.literals[literal as usize].bytes.len()
     }
 
     pub(crate) fn targets(&self, literal: u32) -> &[Target] {
@@ -203,7 +237,7 @@ fn refuse_duplicates(rules: &[Rule]) -> Result<(), RuleError> {
 }
 
 /// Merges the anchors of all rules, so that each literal is looked for once.
-fn collect_anchors(rules: &[CompiledRule]) -> Result<(Vec<Literal>, Anchors), RuleError> {
+fn collect_anchors(rules: &[CompiledRule]) -> Result<Anchors, RuleError> {
     let mut by_literal: HashMap<Literal, Vec<Target>> = HashMap::new();
     for (index, compiled) in rules.iter().enumerate() {
         let rule = RuleIndex(u32::try_from(index).expect("RULES_MAX fits 32 bits"));
@@ -216,16 +250,14 @@ fn collect_anchors(rules: &[CompiledRule]) -> Result<(Vec<Literal>, Anchors), Ru
     }
     let mut pairs: Vec<(Literal, Vec<Target>)> = by_literal.into_iter().collect();
     pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let mut anchors = Anchors { lens: Vec::new(), ranges: Vec::new(), targets: Vec::new() };
-    let mut literals = Vec::with_capacity(pairs.len());
+    let mut anchors = Anchors { literals: Vec::new(), ranges: Vec::new(), targets: Vec::new() };
     for (literal, targets) in pairs {
         let start = anchors.targets.len();
         anchors.targets.extend(targets);
         anchors.ranges.push(start..anchors.targets.len());
-        anchors.lens.push(literal.bytes.len());
-        literals.push(literal);
+        anchors.literals.push(literal);
     }
-    Ok((literals, anchors))
+    Ok(anchors)
 }
 
 fn anchors_of(compiled: &CompiledRule) -> Result<AnchorSet, RuleError> {

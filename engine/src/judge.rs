@@ -2,6 +2,8 @@
 //!
 //! Cheap tests first. A pure function of the match and the bytes around it.
 
+use std::fmt;
+
 use regex_automata::Input;
 
 use crate::checksum::Verdict;
@@ -12,14 +14,64 @@ use crate::finding::{Confidence, RuleIndex};
 use crate::limits::KEYWORD_RADIUS;
 use crate::scratch::Memory;
 
-/// The confidence in a match, or `None` if it is not worth reporting.
+/// Which step of the judgement decided about a match, and on what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// None of the rule's keywords is near: dropped.
+    NoKeyword,
+    /// The secret's entropy, in bits a byte, is below the rule's: dropped.
+    Entropy(f64),
+    /// A regex of the rule's `allow` matches the secret: dropped.
+    Allowed,
+    /// The checksum is right: certain.
+    ChecksumRight,
+    /// The checksum is wrong: low.
+    ChecksumWrong,
+    /// Nothing spoke for or against it: the rule's own confidence.
+    Unopposed,
+}
+
+/// What is decided about a match.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// The step that decided.
+    pub step: Step,
+    /// The confidence, unless the match is dropped.
+    pub confidence: Option<Confidence>,
+}
+
+impl Judgement {
+    fn drop(step: Step) -> Self {
+        Self { step, confidence: None }
+    }
+
+    fn keep(step: Step, confidence: Confidence) -> Self {
+        Self { step, confidence: Some(confidence) }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoKeyword => f.write_str("none of the rule's keywords is near"),
+            Self::Entropy(bits) => write!(f, "its entropy is only {bits:.2} bits a byte"),
+            Self::Allowed => f.write_str("the rule's allow-list has it"),
+            Self::ChecksumRight => f.write_str("its checksum is right"),
+            Self::ChecksumWrong => f.write_str("its checksum is wrong"),
+            Self::Unopposed => f.write_str("nothing speaks against it"),
+        }
+    }
+}
+
+/// Decides about a match.
 pub(crate) fn judge(
     engine: &Engine,
     memory: &mut Memory,
     index: RuleIndex,
     bytes: &[u8],
     found: &Match,
-) -> Option<Confidence> {
+) -> Judgement {
     let compiled = engine.compiled(index);
     let rule = &compiled.rule;
     let secret = &bytes[found.secret.clone()];
@@ -28,22 +80,25 @@ pub(crate) fn judge(
         let to = bytes.len().min(found.whole.end + KEYWORD_RADIUS);
         let near = &bytes[from..to];
         if !rule.keywords.iter().any(|keyword| contains_caseless(near, keyword.as_bytes())) {
-            return None;
+            return Judgement::drop(Step::NoKeyword);
         }
     }
-    if rule.entropy > 0.0 && shannon(secret) < rule.entropy {
-        return None;
+    if rule.entropy > 0.0 {
+        let entropy = shannon(secret);
+        if entropy < rule.entropy {
+            return Judgement::drop(Step::Entropy(entropy));
+        }
     }
     if let Some(allow) = compiled.allow() {
         let input = Input::new(secret).earliest(true);
         if allow.search_half_with(memory.allow_cache(index, allow), &input).is_some() {
-            return None;
+            return Judgement::drop(Step::Allowed);
         }
     }
     match rule.checksum.map(|checksum| checksum.verify(secret)) {
-        Some(Verdict::Valid) => Some(Confidence::Certain),
-        Some(Verdict::Invalid) => Some(Confidence::Low),
-        Some(Verdict::NotApplicable) | None => Some(rule.confidence),
+        Some(Verdict::Valid) => Judgement::keep(Step::ChecksumRight, Confidence::Certain),
+        Some(Verdict::Invalid) => Judgement::keep(Step::ChecksumWrong, Confidence::Low),
+        Some(Verdict::NotApplicable) | None => Judgement::keep(Step::Unopposed, rule.confidence),
     }
 }
 

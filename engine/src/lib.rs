@@ -50,12 +50,13 @@ mod vectorscan;
 
 pub use crate::catalogue::embedded_rules;
 pub use crate::checksum::{Checksum, Verdict};
-pub use crate::engine::{Engine, EngineError};
+pub use crate::engine::{Anchor, Engine, EngineError};
 pub use crate::entropy::shannon;
 pub use crate::example::{TemplateError, expand};
 pub use crate::finding::{Confidence, Finding, RuleIndex, Secret};
 pub use crate::fingerprint::{Fingerprint, FingerprintKey};
+pub use crate::judge::{Judgement, Step};
 pub use crate::redact::Redacted;
 pub use crate::rule::{Place, Rule, RuleError, parse_rules};
-pub use crate::scan::{Scan, Sink};
+pub use crate::scan::{Decision, Observer, Scan, Sink};
 pub use crate::scratch::Scratch;

@@ -9,12 +9,13 @@
 //! `limits::BLOCK_LEN_MAX` bytes.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::ops::Range;
 
-use crate::confirm::{Suspicion, confirm};
+use crate::confirm::{Match, Suspicion, confirm};
 use crate::engine::Engine;
-use crate::finding::{Finding, Secret};
-use crate::judge::judge;
+use crate::finding::{Confidence, Finding, RuleIndex, Secret};
+use crate::judge::{Judgement, judge};
 use crate::limits::{BLOCK_LEN_MAX, BLOCK_LEN_MIN, CANDIDATES_MAX, LITERAL_LEN_MAX};
 use crate::line::LineCounter;
 use crate::redact::Redacted;
@@ -24,8 +25,26 @@ use crate::vectorscan::{Hit, Outcome};
 /// Takes findings as they are settled, in the order of their offsets wherever they are close together.
 pub type Sink<'s> = dyn FnMut(&Finding, Secret<'_>) + 's;
 
+/// Is told of every match that a regex confirmed, with the step of the judgement that decided about it:
+/// also of those that were dropped, or that lose to a better one later.
+pub type Observer<'s> = dyn FnMut(&Decision) + 's;
+
+/// What was decided about one match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The rule that matched.
+    pub rule: RuleIndex,
+    /// What was decided, and by which step.
+    pub judgement: Judgement,
+    /// Bytes before the secret in the input.
+    pub offset: u64,
+    /// Line of the secret's first byte, from 1.
+    pub line: u64,
+    /// What may be shown of it.
+    pub redacted: Redacted,
+}
+
 /// A scan in progress; made by [`Engine::scan`].
-#[derive(Debug)]
 pub struct Scan<'a> {
     engine: &'a Engine,
     scratch: &'a mut Scratch,
@@ -35,6 +54,13 @@ pub struct Scan<'a> {
     done: u64,
     lines: LineCounter,
     finished: bool,
+    observer: Option<&'a mut Observer<'a>>,
+}
+
+impl fmt::Debug for Scan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scan").field("done", &self.done).finish_non_exhaustive()
+    }
 }
 
 /// A chunk with its place in the input.
@@ -59,7 +85,15 @@ impl Chunk<'_> {
 impl<'a> Scan<'a> {
     pub(crate) fn new(engine: &'a Engine, scratch: &'a mut Scratch) -> Self {
         scratch.memory.reset();
-        Self { engine, scratch, base: 0, done: 0, lines: LineCounter::new(), finished: false }
+        let lines = LineCounter::new();
+        Self { engine, scratch, base: 0, done: 0, lines, finished: false, observer: None }
+    }
+
+    /// Tells `observer` what is decided about each match, for people who want to know why.
+    #[must_use]
+    pub fn observed_by(mut self, observer: &'a mut Observer<'a>) -> Self {
+        self.observer = Some(observer);
+        self
     }
 
     /// Scans the next chunk and reports to `sink` what is settled.
@@ -137,33 +171,60 @@ impl<'a> Scan<'a> {
     fn step(&mut self, chunk: Chunk<'_>, hit: Hit, end: usize, sink: &mut Sink<'_>) {
         let start = end - self.engine.literal_len(hit.literal);
         for target in self.engine.targets(hit.literal) {
-            let memory = &mut self.scratch.memory;
             let mut suspicion = Suspicion { target: *target, start, skip: 0 };
-            while let Some(found) = confirm(self.engine, memory, chunk, suspicion) {
-                let Some(confidence) = judge(self.engine, memory, target.rule, chunk.bytes, &found)
-                else {
+            while let Some(found) = confirm(self.engine, &mut self.scratch.memory, chunk, suspicion)
+            {
+                let memory = &mut self.scratch.memory;
+                let judgement = judge(self.engine, memory, target.rule, chunk.bytes, &found);
+                if self.observer.is_some() {
+                    self.tell(chunk, target.rule, &found, judgement);
+                }
+                let Some(confidence) = judgement.confidence else {
                     suspicion.skip = found.whole.end;
                     continue;
                 };
-                memory.set_resume(target.rule, chunk.offset(found.whole.end));
-                let secret = &chunk.bytes[found.secret.clone()];
-                let first = self.lines.locate(chunk.bytes, found.secret.start);
-                let last = self.lines.locate(chunk.bytes, found.secret.end - 1);
-                let finding = Finding {
-                    rule: target.rule,
-                    confidence,
-                    offset: chunk.offset(found.secret.start),
-                    length: secret.len() as u64,
-                    line: first.line,
-                    end_line: last.line,
-                    column: first.column,
-                    redacted: Redacted::new(secret),
-                    fingerprint: self.engine.key.fingerprint(secret),
-                };
+                self.scratch.memory.set_resume(target.rule, chunk.offset(found.whole.end));
+                let finding = self.describe(chunk, target.rule, &found, confidence);
                 self.settle(chunk, chunk.offset(end), sink);
                 self.hold(chunk, finding, sink);
                 break;
             }
+        }
+    }
+
+    fn tell(&mut self, chunk: Chunk<'_>, rule: RuleIndex, found: &Match, judgement: Judgement) {
+        let decision = Decision {
+            rule,
+            judgement,
+            offset: chunk.offset(found.secret.start),
+            line: self.lines.locate(chunk.bytes, found.secret.start).line,
+            redacted: Redacted::new(&chunk.bytes[found.secret.clone()]),
+        };
+        if let Some(observer) = &mut self.observer {
+            observer(&decision);
+        }
+    }
+
+    fn describe(
+        &mut self,
+        chunk: Chunk<'_>,
+        rule: RuleIndex,
+        found: &Match,
+        confidence: Confidence,
+    ) -> Finding {
+        let secret = &chunk.bytes[found.secret.clone()];
+        let first = self.lines.locate(chunk.bytes, found.secret.start);
+        let last = self.lines.locate(chunk.bytes, found.secret.end - 1);
+        Finding {
+            rule,
+            confidence,
+            offset: chunk.offset(found.secret.start),
+            length: secret.len() as u64,
+            line: first.line,
+            end_line: last.line,
+            column: first.column,
+            redacted: Redacted::new(secret),
+            fingerprint: self.engine.key.fingerprint(secret),
         }
     }
 

@@ -10,6 +10,7 @@ mod file_systems;
 mod hostile;
 mod journal;
 mod load;
+mod rules;
 mod scan;
 mod token;
 mod watch;

@@ -201,3 +201,17 @@ fn any_number_of_workers_finds_the_same() {
         assert_eq!(sorted(workers), one);
     }
 }
+
+#[test]
+fn what_was_decided_is_explained_without_the_secret() {
+    let directory = tempfile::tempdir().unwrap();
+    let secret = token();
+    let file = path(directory.path(), "a.env");
+    fs::write(&file, format!("\n{secret}\nAKIA{}\n", "A".repeat(16))).unwrap();
+    let output = scan(&["--explain", &file]);
+    let explained = stderr(&output);
+    let kept = format!("{file}:2: github-pat {}…{} is certain: ", &secret[..4], &secret[36..]);
+    assert!(explained.contains(&kept), "{explained}");
+    assert!(explained.contains(":3: aws-access-key-id AKIA…AAAA is dropped: "), "{explained}");
+    assert_absent(&output.stderr, &secret, "the explanation");
+}

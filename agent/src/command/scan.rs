@@ -22,9 +22,9 @@ use crate::counters::Counters;
 use crate::escape::for_people;
 use crate::exit::Exit;
 use crate::file_scanner::{FileScanner, Scanned};
-use crate::limits::{FINDINGS_TOGETHER_MAX, WORKERS_MAX};
+use crate::limits::{DECISIONS_MAX, FINDINGS_TOGETHER_MAX, WORKERS_MAX};
 use crate::listing::open_regular;
-use crate::report::Writer;
+use crate::report::{Writer, explanation};
 use crate::tree::{Visitor, Walk, path_buf};
 use crate::{host_key, logging, rules};
 
@@ -50,8 +50,13 @@ pub fn run(options: &Scan) -> Result<Exit> {
     let walk = Walk::new(paths.folders, paths.files);
     let mut visitors = Vec::new();
     for _ in 0..workers(options) {
+        let min_confidence = options.common.min_confidence.into();
+        let mut scanner = FileScanner::new(Arc::clone(&engine), min_confidence)?;
+        if options.explain {
+            scanner.keep_decisions();
+        }
         visitors.push(ScanVisitor {
-            scanner: FileScanner::new(Arc::clone(&engine), options.common.min_confidence.into())?,
+            scanner,
             output: &output,
             walk: &walk,
             show_secrets: options.show_secrets,
@@ -170,16 +175,32 @@ impl ScanVisitor<'_> {
         };
         let scanned = self.scanner.scan_stream(io::stdin().lock(), &mut sink);
         let scanned = scanned.context("reading standard input")?;
-        self.done(&scanned);
+        self.done(path, &scanned);
         Ok(())
     }
 
-    fn done(&mut self, scanned: &Scanned) {
+    fn done(&mut self, path: &[u8], scanned: &Scanned) {
+        self.explain(path);
         self.output.show(&mut self.found, self.walk);
         let counters = &self.output.counters;
         Counters::add(&counters.scanned, 1);
         Counters::add(&counters.bytes, scanned.bytes);
         Counters::add(&counters.shrank, u64::from(scanned.shrank));
+    }
+}
+
+impl ScanVisitor<'_> {
+    /// Says what was decided about the file's matches.
+    fn explain(&mut self, path: &[u8]) {
+        let decisions = self.scanner.take_decisions();
+        let path = for_people(path);
+        for decision in &decisions {
+            let id = &self.output.engine.rule(decision.rule).id;
+            log::info!("{path}:{}", explanation(id, decision));
+        }
+        if decisions.len() == DECISIONS_MAX {
+            log::warn!("{path}: there is more to explain than the {DECISIONS_MAX} lines above");
+        }
     }
 }
 
@@ -211,7 +232,7 @@ impl Visitor for ScanVisitor<'_> {
             }
         });
         match scanned {
-            Ok(scanned) => self.done(&scanned),
+            Ok(scanned) => self.done(path, &scanned),
             Err(error) => {
                 self.output.show(&mut self.found, self.walk);
                 self.failed(path, &error);

@@ -7,4 +7,5 @@ mod text;
 mod writer;
 
 pub use record::Record;
+pub use text::explanation;
 pub use writer::{Format, Writer};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 
-use engine::Rule;
+use engine::{Confidence, Decision, Rule};
 
 use crate::alert::Alert;
 use crate::escape::for_people;
@@ -26,6 +26,14 @@ pub(super) fn line(rule: &Rule, alert: &Alert) -> String {
         text.push_str(&writer);
     }
     text
+}
+
+/// `LINE: RULE REDACTED is CONFIDENCE: WHY`, or `is dropped`.
+#[must_use]
+pub fn explanation(rule: &str, decision: &Decision) -> String {
+    let redacted = for_people(decision.redacted.as_str().as_bytes());
+    let verdict = decision.judgement.confidence.map_or("dropped", Confidence::as_str);
+    format!("{}: {rule} {redacted} is {verdict}: {}", decision.line, decision.judgement.step)
 }
 
 /// Who wrote the file, as far as it is known.
