@@ -79,6 +79,14 @@ pub const SETTLE: Duration = Duration::from_millis(500);
 /// breaks a lease after 45 seconds by default (`/proc/sys/fs/lease-break-time`).
 pub const RETRIES_MAX: u8 = 240;
 
+/// When the reader is woken again and again within this time, it waits so long before it reads: being woken
+/// for each event costs more than all else it does. At 120,000 events a second, more than anybody makes, 60
+/// gather in the kernel's queue of 16,384.
+pub const BUSY_NAP: Duration = Duration::from_micros(500);
+
+/// How often in a row the reader may be woken within [`BUSY_NAP`] before it waits.
+pub const QUICK_WAKES_MAX: u32 = 8;
+
 /// How often a watched path that does not exist is looked for.
 pub const ROOT_RETRY: Duration = Duration::from_secs(1);
 

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Sender, TrySendError};
@@ -22,7 +23,7 @@ use crate::coalescer::{Coalescer, Kind};
 use crate::escape::for_people;
 use crate::fanotify::{FileHandle, Group, GroupError, Happening, Name};
 use crate::inbox::Received;
-use crate::limits::{CATCHUP_SLACK, PENDING_MAX, ROOT_RETRY};
+use crate::limits::{BUSY_NAP, CATCHUP_SLACK, PENDING_MAX, QUICK_WAKES_MAX, ROOT_RETRY};
 use crate::notice::Notices;
 use crate::process::Processes;
 use crate::queue::Producer;
@@ -85,12 +86,19 @@ impl Reader {
         };
         let mut next_look = Instant::now() + ROOT_RETRY;
         let mut stopping = false;
+        let mut quick = 0_u32;
         loop {
             let now = Instant::now();
             let full = desk.coalescer.has_ready();
             let root_timer = (!missing.is_empty()).then_some(next_look);
             wait(&group, &received, timeout(&desk, root_timer, full, now))
                 .map_err(|error| GroupError::Read(error.into()))?;
+            // One file alone makes two or three events in a row, and its alert must not wait.
+            quick = if now.elapsed() < BUSY_NAP { quick + 1 } else { 0 };
+            if quick > QUICK_WAKES_MAX {
+                // Events come one upon the other: let some gather, and the kernel merge them.
+                sleep(BUSY_NAP);
+            }
             received.silence();
             // What is written from here on is left to the next start.
             if !stopping {
