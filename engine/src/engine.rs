@@ -12,7 +12,7 @@ use regex_automata::meta;
 use crate::anchor::{self, AnchorSet};
 use crate::finding::RuleIndex;
 use crate::fingerprint::FingerprintKey;
-use crate::limits::{KEYWORD_RADIUS, LITERAL_LEN_MAX, MATCH_LEN_MAX, RULES_MAX};
+use crate::limits::{KEYWORD_RADIUS, LINE_RADIUS, LITERAL_LEN_MAX, MATCH_LEN_MAX, RULES_MAX};
 use crate::rule::{self, Rule, RuleError};
 use crate::scan::Scan;
 use crate::scratch::Scratch;
@@ -137,7 +137,7 @@ impl Engine {
         let match_len_max = rules.iter().map(|rule| rule.match_len_max).max().unwrap_or(0);
         let lead_max = anchors.targets.iter().map(|target| target.lead_max as usize).max();
         // One byte more on either side is what `\b`, `^` and `$` look at.
-        let context = KEYWORD_RADIUS + 1;
+        let context = KEYWORD_RADIUS.max(LINE_RADIUS) + 1;
         Ok(Self {
             database: Arc::new(LiteralDatabase::compile(&anchors.literals)?),
             reach_before: lead_max.unwrap_or(0) + LITERAL_LEN_MAX + context,

@@ -3,6 +3,7 @@
 //! Cheap tests first. A pure function of the match and the bytes around it.
 
 use std::fmt;
+use std::ops::Range;
 
 use regex_automata::Input;
 
@@ -11,7 +12,7 @@ use crate::confirm::Match;
 use crate::engine::Engine;
 use crate::entropy::shannon;
 use crate::finding::{Confidence, RuleIndex};
-use crate::limits::KEYWORD_RADIUS;
+use crate::limits::{KEYWORD_RADIUS, LINE_RADIUS};
 use crate::scratch::Memory;
 
 /// Which step of the judgement decided about a match, and on what.
@@ -24,6 +25,8 @@ pub enum Step {
     Entropy(f64),
     /// A regex of the rule's `allow` matches the secret: dropped.
     Allowed,
+    /// A comment on its line allows it: dropped.
+    AllowComment,
     /// The checksum is right: certain.
     ChecksumRight,
     /// The checksum is wrong: low.
@@ -57,6 +60,7 @@ impl fmt::Display for Step {
             Self::NoKeyword => f.write_str("none of the rule's keywords is near"),
             Self::Entropy(bits) => write!(f, "its entropy is only {bits:.2} bits a byte"),
             Self::Allowed => f.write_str("the rule's allow-list has it"),
+            Self::AllowComment => f.write_str("a comment on its line allows it"),
             Self::ChecksumRight => f.write_str("its checksum is right"),
             Self::ChecksumWrong => f.write_str("its checksum is wrong"),
             Self::Unopposed => f.write_str("nothing speaks against it"),
@@ -95,11 +99,29 @@ pub(crate) fn judge(
             return Judgement::drop(Step::Allowed);
         }
     }
+    if has_allow_comment(bytes, &found.whole) {
+        return Judgement::drop(Step::AllowComment);
+    }
     match rule.checksum.map(|checksum| checksum.verify(secret)) {
         Some(Verdict::Valid) => Judgement::keep(Step::ChecksumRight, Confidence::Certain),
         Some(Verdict::Invalid) => Judgement::keep(Step::ChecksumWrong, Confidence::Low),
         Some(Verdict::NotApplicable) | None => Judgement::keep(Step::Unopposed, rule.confidence),
     }
+}
+
+/// Words by which a comment allows the secrets on its line: ours, and those that people have in their files
+/// for other scanners.
+const ALLOW_COMMENTS: &[&[u8]] =
+    &[b"lapwing:allow", b"gitleaks:allow", b"trufflehog:ignore", b"kingfisher:ignore"];
+
+/// Whether the lines that a match stands on hold such a word.
+fn has_allow_comment(bytes: &[u8], whole: &Range<usize>) -> bool {
+    let before = &bytes[whole.start.saturating_sub(LINE_RADIUS)..whole.start];
+    let before = memchr::memrchr(b'\n', before).map_or(before.len(), |at| before.len() - at - 1);
+    let after = &bytes[whole.end..bytes.len().min(whole.end + LINE_RADIUS)];
+    let after = memchr::memchr(b'\n', after).unwrap_or(after.len());
+    let lines = &bytes[whole.start - before..whole.end + after];
+    ALLOW_COMMENTS.iter().any(|word| memchr::memmem::find(lines, word).is_some())
 }
 
 /// Whether `needle` occurs in `haystack`, ASCII case ignored.
@@ -119,6 +141,16 @@ fn contains_caseless(haystack: &[u8], needle: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comment_allows_its_own_line_only() {
+        let text = b"a\nsecret # gitleaks:allow\nsecret\n# lapwing:allow\nsecret";
+        assert!(has_allow_comment(text, &(2..8)));
+        assert!(!has_allow_comment(text, &(26..32)));
+        assert!(!has_allow_comment(text, &(49..55)));
+        assert!(has_allow_comment(b"/* trufflehog:ignore */ secret", &(24..30)));
+        assert!(!has_allow_comment(b"secret", &(0..6)));
+    }
 
     #[test]
     fn keywords_are_found_in_any_case_and_at_either_end() {

@@ -12,6 +12,9 @@ pub const MATCH_LEN_MAX: usize = 16 * 1024;
 /// A rule's keywords must occur within this many bytes before or after its match.
 pub const KEYWORD_RADIUS: usize = 256;
 
+/// A comment that allows a secret stands on its line, within this many bytes before or after the match.
+pub const LINE_RADIUS: usize = 1024;
+
 /// Longest literal given to the literal database; longer anchors are cut to their first bytes.
 ///
 /// Vectorscan tells literals apart by eight bytes and compiles longer ones into further automata: with

@@ -47,6 +47,7 @@ fn piece() -> impl Strategy<Value = String> {
         "[a-z]{0,14}[0-9]{1,2}-key=[a-z0-9]{0,22}",
         "val:[0-9a-f]{6}",
         Just("wrap[".to_owned()),
+        Just(" # lapwing:allow\n".to_owned()),
         Just("]".to_owned()),
         Just("acme ".to_owned()),
         Just("ACME".to_owned()),
@@ -58,12 +59,17 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
+fn line_around(text: &str, at: usize) -> &str {
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    text[start..].lines().next().unwrap_or_default()
+}
+
 fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece(), 0..60).prop_map(|pieces| pieces.concat())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn chunk_size_never_changes_the_findings(
@@ -84,6 +90,9 @@ proptest! {
         let found = scan_whole(&engine, &mut scratch, text.as_bytes());
         let naive = regex_automata::meta::Regex::new(r"(?-u)\b(tok_[a-z0-9]{8})\b").unwrap();
         for expected in naive.find_iter(&text) {
+            if line_around(&text, expected.start()).contains("lapwing:allow") {
+                continue;
+            }
             prop_assert!(
                 found.iter().any(|seen| seen.rule == "fixed" && seen.offset == expected.start()),
                 "missed {:?}", expected
