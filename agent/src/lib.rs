@@ -28,6 +28,7 @@ pub mod listing;
 pub mod locator;
 pub mod logging;
 pub mod long_path;
+pub mod mounts;
 pub mod notice;
 pub mod privilege;
 pub mod process;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::agent::{Agent, lapwing, wait};
+use crate::agent::{Agent, lapwing, run, wait};
 use crate::file_systems::Mounted;
 use crate::token::{assert_absent, token};
 
@@ -180,6 +180,21 @@ fn a_path_that_appears_later_is_picked_up_with_what_is_in_it() {
     agent.expect_next(&mut seen, &path.join("first.env"), 2);
     fs::write(path.join("second.env"), text()).unwrap();
     agent.expect_next(&mut seen, &path.join("second.env"), 2);
+}
+
+#[test]
+fn a_file_system_mounted_below_a_watched_path_is_watched_too() {
+    let outer = Mounted::tmpfs();
+    let inner = outer.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    run("mount", &["-t", "tmpfs", "tmpfs", inner.to_str().unwrap()]);
+    let mut agent = Agent::start(&[outer.path()]);
+    fs::write(inner.join("a.env"), text()).unwrap();
+    let mut seen = 0;
+    agent.expect_next(&mut seen, &inner.join("a.env"), 2);
+    fs::write(outer.path().join("b.env"), text()).unwrap();
+    agent.expect_next(&mut seen, &outer.path().join("b.env"), 2);
+    run("umount", &[&inner]);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 //! Sets everything up in an order in which nothing can be missed: workers first, then marks, then `ready`.
 //! Ends in the opposite order: the reader hands out what waits, the workers finish it, the alerter shows it.
 
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::{self, JoinHandle};
@@ -32,7 +33,7 @@ use crate::queue::{Consumer, queue};
 use crate::reader::Reader;
 use crate::watchlist::{Root, Watchlist};
 use crate::worker::{Shared, Worker};
-use crate::{host_key, logging, privilege, rules};
+use crate::{host_key, logging, mounts, privilege, rules};
 
 /// What is watched when nothing is named.
 const DEFAULT_PATHS: &[&str] = &["/home", "/root", "/srv", "/etc", "/opt", "/tmp"];
@@ -120,7 +121,7 @@ fn mark_all(group: &Group, paths: &[PathBuf]) -> Result<(Watchlist, Vec<PathBuf>
     let mut missing = Vec::new();
     let mut refused = None;
     for path in chosen {
-        let shown = for_people(path.as_os_str().as_encoded_bytes());
+        let shown = for_people(path.as_os_str().as_bytes());
         let root = match Root::new(path) {
             Ok(root) => root,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -133,7 +134,10 @@ fn mark_all(group: &Group, paths: &[PathBuf]) -> Result<(Watchlist, Vec<PathBuf>
         if let Err(error) = group.mark(&root.path) {
             log::warn!("{error}");
             refused = Some(error);
-        } else if !watchlist.add(root) {
+            continue;
+        }
+        mark_below(group, &root.path, &mut watchlist)?;
+        if !watchlist.add(root) {
             bail!("too many paths");
         }
     }
@@ -142,6 +146,29 @@ fn mark_all(group: &Group, paths: &[PathBuf]) -> Result<(Watchlist, Vec<PathBuf>
         _ if watchlist.roots().is_empty() && missing.is_empty() => bail!("nothing to watch"),
         _ => Ok((watchlist, missing)),
     }
+}
+
+/// Marks the file systems that are mounted below a watched path.
+fn mark_below(group: &Group, root: &Path, watchlist: &mut Watchlist) -> Result<()> {
+    for mount in mounts::below(root).context("reading /proc/self/mountinfo")? {
+        let shown = for_people(mount.path.as_os_str().as_bytes());
+        match mount.kind {
+            mounts::Kind::MadeUp => continue,
+            mounts::Kind::Remote => {
+                log::warn!("{shown} is not watched: its file system is {}", mount.file_system);
+                continue;
+            }
+            mounts::Kind::Local => {}
+        }
+        // Unmounted or hidden by another mount in the meantime: nobody can write there.
+        let Ok(below) = Root::new(&mount.path) else { continue };
+        if let Err(error) = group.mark(&below.path) {
+            log::warn!("{error}");
+        } else if !watchlist.add(below) {
+            bail!("too many file systems below {}", for_people(root.as_os_str().as_bytes()));
+        }
+    }
+    Ok(())
 }
 
 fn start_workers(
