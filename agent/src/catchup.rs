@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crossbeam_channel::Receiver;
@@ -24,6 +25,10 @@ use crate::long_path::path_of_directory;
 use crate::notice::Notices;
 use crate::watchlist::Watchlist;
 
+/// How often, and how far apart, a directory is tried when the system is short of descriptors.
+const TRIES: u32 = 100;
+const WAIT: Duration = Duration::from_millis(100);
+
 /// What to catch up with.
 #[derive(Clone, Debug)]
 pub enum Request {
@@ -31,6 +36,8 @@ pub enum Request {
     Lost {
         /// Time before which nothing was lost.
         since: SystemTime,
+        /// What was full.
+        why: &'static str,
     },
     /// A path has become watched: everything in it.
     Appeared(PathBuf),
@@ -67,9 +74,10 @@ impl Catchup {
         for request in requests {
             (self.found, self.failed) = (0, 0);
             match request {
-                Request::Lost { since } => {
+                Request::Lost { since, why } => {
                     // Before the walk: what is lost from here on needs another one.
                     self.waits.store(false, Ordering::Release);
+                    self.notices.events_lost(why);
                     let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
                     for root in self.roots() {
                         self.walk(&root, Some(since));
@@ -118,11 +126,18 @@ impl Catchup {
             return;
         }
         let mut todo = vec![(path.to_owned(), since)];
+        let mut tries = 0;
         while let Some((path, since)) = todo.pop() {
-            if let Err(error) = self.list(&path, since, &mut todo)
-                && error.kind() != io::ErrorKind::NotFound
-            {
-                self.not_walked(&path, &error);
+            match self.list(&path, since, &mut todo) {
+                Err(error) if is_for_now(&error) && tries < TRIES => {
+                    tries += 1;
+                    sleep(WAIT);
+                    todo.push((path, since));
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    self.not_walked(&path, &error);
+                }
+                _ => tries = 0,
             }
         }
     }
@@ -183,6 +198,11 @@ impl Catchup {
             _ => {}
         })
     }
+}
+
+/// Whether the system, rather than the directory, is short of something.
+fn is_for_now(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM))
 }
 
 fn handle_of_directory(id: FileSystemId, directory: &OwnedFd) -> io::Result<FileHandle> {

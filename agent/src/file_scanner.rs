@@ -10,7 +10,6 @@
 use std::fmt;
 use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use engine::{Confidence, Decision, Engine, EngineError, Finding, Scratch, Secret, Sink};
@@ -18,6 +17,7 @@ use rustix::fs::{Advice, SeekFrom, Stat, fadvise, seek};
 use rustix::io::{Errno, pread};
 
 use crate::limits::{DECISIONS_MAX, READ_LEN};
+use crate::panics::{Panicked, guarded};
 
 /// Files up to this size are read in one go, and advice on how would only cost a call.
 const ADVISED_LEN_MIN: u64 = 128 * 1024;
@@ -96,10 +96,9 @@ impl FileScanner {
     }
 
     fn scan(&mut self, source: &mut impl Source, sink: &mut Sink<'_>) -> io::Result<Scanned> {
-        let scan = catch_unwind(AssertUnwindSafe(|| self.scan_chunks(source, sink)));
-        scan.unwrap_or_else(|_| {
+        guarded(|| self.scan_chunks(source, sink)).unwrap_or_else(|Panicked| {
             self.scratch = self.engine.scratch().map_err(io::Error::other)?;
-            Err(io::Error::other("not scanned because of a bug in lapwing; please report it"))
+            Err(io::Error::other("not scanned because of a bug in lapwing"))
         })
     }
 

@@ -30,6 +30,7 @@ pub mod logging;
 pub mod long_path;
 pub mod mounts;
 pub mod notice;
+pub mod panics;
 pub mod privilege;
 pub mod process;
 pub mod queue;

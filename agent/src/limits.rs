@@ -8,6 +8,9 @@ pub const READ_LEN: usize = 1 << 20;
 /// Bytes taken from the fanotify group in one read: some 2,000 events.
 pub const EVENT_BUFFER_LEN: usize = 256 * 1024;
 
+/// Reads of the group in a row, more than its whole queue takes, before the reader looks around.
+pub const READS_MAX: usize = 64;
+
 /// Largest event that the kernel makes: two names of 255 bytes and three handles of 128, with headers.
 pub const EVENT_LEN_MAX: usize = 4096;
 

@@ -54,11 +54,3 @@ impl Log for StderrLog {
 
     fn flush(&self) {}
 }
-
-/// Says where a thread panicked, and nothing of what it worked on: the message could hold any bytes.
-pub fn hide_panic_messages() {
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        log::error!("a bug in lapwing at {place}");
-    }));
-}

@@ -7,11 +7,11 @@ use agent::cli::{Cli, Command};
 use agent::command::{rules, scan, watch};
 use agent::escape::for_people;
 use agent::exit::Exit;
-use agent::logging::hide_panic_messages;
+use agent::panics;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    hide_panic_messages();
+    panics::install();
     let outcome = match Cli::parse().command {
         Command::Watch(options) => watch::run(&options),
         Command::Scan(options) => scan::run(&options),

@@ -42,6 +42,11 @@ impl Processes {
         Self { known: VecDeque::with_capacity(PROCESSES_MAX) }
     }
 
+    /// Lets go of all descriptors.
+    pub fn forget(&mut self) {
+        self.known.clear();
+    }
+
     /// The process of an event.
     pub fn identify(&mut self, pid: i32, pidfd: Option<OwnedFd>) -> Option<Arc<Process>> {
         if pid <= 0 {
@@ -58,7 +63,7 @@ impl Processes {
             examine(pid, pidfd)
         } else {
             // The process is gone, or the kernel had no descriptor to give: opening files comes first.
-            self.known.clear();
+            self.forget();
             Process { pid: Some(pid), ..Process::default() }
         };
         let process = Arc::new(process);

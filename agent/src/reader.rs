@@ -23,8 +23,7 @@ use crate::coalescer::{Coalescer, Kind};
 use crate::escape::for_people;
 use crate::fanotify::{FileHandle, Group, GroupError, Happening, Name};
 use crate::inbox::Received;
-use crate::limits::{BUSY_NAP, CATCHUP_SLACK, PENDING_MAX, QUICK_WAKES_MAX, ROOT_RETRY};
-use crate::notice::Notices;
+use crate::limits::{BUSY_NAP, CATCHUP_SLACK, PENDING_MAX, QUICK_WAKES_MAX, READS_MAX, ROOT_RETRY};
 use crate::process::Processes;
 use crate::queue::Producer;
 use crate::watchlist::{Root, Watchlist};
@@ -47,8 +46,6 @@ pub struct Reader {
     pub producer: Producer,
     /// Where catch-ups are asked for.
     pub catchups: Sender<Request>,
-    /// Where losses are told.
-    pub notices: Notices,
     /// Whether a catch-up over lost events waits to begin.
     pub catchup_waits: Arc<AtomicBool>,
 }
@@ -59,7 +56,6 @@ struct Desk {
     coalescer: Coalescer,
     processes: Processes,
     catchups: Sender<Request>,
-    notices: Notices,
     watchlist: Arc<RwLock<Watchlist>>,
     /// When the kernel's queue was last seen empty.
     drained: SystemTime,
@@ -79,7 +75,6 @@ impl Reader {
             coalescer: Coalescer::new(),
             processes: Processes::new(),
             catchups: self.catchups,
-            notices: self.notices,
             watchlist,
             drained: SystemTime::now(),
             catchup_waits: self.catchup_waits,
@@ -103,7 +98,7 @@ impl Reader {
             // What is written from here on is left to the next start.
             if !stopping {
                 stopping = received.is_stopped();
-                desk.drain(&mut group)?;
+                desk.drain(&mut group, &producer)?;
                 desk.collect(&received);
             }
             if stopping {
@@ -123,13 +118,19 @@ impl Reader {
 }
 
 impl Desk {
-    /// Takes everything that the kernel has.
-    fn drain(&mut self, group: &mut Group) -> Result<(), GroupError> {
+    /// Takes everything that the kernel has, or a good part of it if others add to it all the time.
+    fn drain(&mut self, group: &mut Group, producer: &Producer) -> Result<(), GroupError> {
         let started = SystemTime::now();
-        while group.read(|happening, pid, pidfd| {
-            self.on_event(&happening, pid, pidfd, Instant::now());
-        })? {}
-        self.drained = started;
+        for _ in 0..READS_MAX {
+            let more = group.read(|happening, pid, pidfd| {
+                self.on_event(&happening, pid, pidfd, Instant::now());
+            })?;
+            if !more {
+                self.drained = started;
+                return Ok(());
+            }
+            self.hand_out(producer, Instant::now());
+        }
         Ok(())
     }
 
@@ -153,7 +154,7 @@ impl Desk {
     }
 
     fn directory_renamed(&mut self, at: Option<&(FileHandle, Name)>) {
-        self.watchlist.write().unwrap_or_else(PoisonError::into_inner).renew();
+        self.watchlist.read().unwrap_or_else(PoisonError::into_inner).renew();
         let Some(at) = at else { return };
         if self.catchups.try_send(Request::Moved(Box::new(*at))).is_err() {
             self.lost("too many moved directories wait to be looked at");
@@ -161,13 +162,12 @@ impl Desk {
     }
 
     /// Asks for a catch-up over the time since the kernel's queue was last empty.
-    fn lost(&mut self, why: &str) {
+    fn lost(&mut self, why: &'static str) {
         if self.catchup_waits.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.notices.events_lost(why);
         let since = self.drained - CATCHUP_SLACK;
-        match self.catchups.try_send(Request::Lost { since }) {
+        match self.catchups.try_send(Request::Lost { since, why }) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => {
                 self.catchup_waits.store(false, Ordering::Release);
@@ -184,6 +184,10 @@ impl Desk {
         while self.coalescer.pending() < PENDING_MAX / 2
             && let Some(change) = received.next()
         {
+            if change.retries > 0 {
+                // Perhaps for want of a descriptor; these may be the last ones.
+                self.processes.forget();
+            }
             self.take(change, Kind::Found, now);
         }
         if received.take_refused() > 0 {

@@ -5,6 +5,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, io};
 
 use crate::fanotify::FileSystemId;
@@ -40,7 +41,7 @@ impl Root {
 #[derive(Debug, Default)]
 pub struct Watchlist {
     roots: Vec<Root>,
-    generation: u64,
+    generation: AtomicU64,
 }
 
 impl Watchlist {
@@ -51,7 +52,7 @@ impl Watchlist {
             return false;
         }
         self.roots.push(root);
-        self.generation += 1;
+        self.renew();
         true
     }
 
@@ -64,12 +65,12 @@ impl Watchlist {
     /// Changes whenever what was learned about directories may be wrong.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.generation
+        self.generation.load(Ordering::Acquire)
     }
 
-    /// A directory was renamed: paths have changed.
-    pub fn renew(&mut self) {
-        self.generation += 1;
+    /// A directory was renamed: paths have changed. Waits for nobody.
+    pub fn renew(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Whether `path` is watched.

@@ -79,18 +79,13 @@ pub fn run(options: &Watch) -> Result<Exit> {
     let alerter = start_alerter(alerter, engine, alert_receiver, inbox.clone())?;
     let (catchups, requests) = bounded(CATCHUPS_MAX);
     let catchup_waits = Arc::new(AtomicBool::new(false));
-    let catchup = Catchup::new(
-        Arc::clone(&watchlist),
-        inbox.clone(),
-        notices.clone(),
-        Arc::clone(&catchup_waits),
-    );
+    let waits = Arc::clone(&catchup_waits);
+    let catchup = Catchup::new(Arc::clone(&watchlist), inbox.clone(), notices, waits);
     // Not joined: it may be in the middle of a walk, which nobody needs any more at the end.
     spawn("catchup", move || catchup.run(&requests))?;
     stop_on_signal(signals, inbox)?;
 
-    let reader =
-        Reader { group, watchlist, missing, received, producer, catchups, notices, catchup_waits };
+    let reader = Reader { group, watchlist, missing, received, producer, catchups, catchup_waits };
     let reader = spawn("reader", move || reader.run())?;
     say_ready()?;
     let outcome = join(reader, "reader")?;
