@@ -5,7 +5,7 @@
 //! with those bytes again. So the size of the chunks never changes what is found.
 //!
 //! Findings that overlap are settled before they are reported: one that overlaps another of higher
-//! confidence is dropped. Bounds: `limits::CANDIDATES_MAX` findings held back, blocks of
+//! confidence is dropped, and so is one that stands within another, or says the same as another rule. Bounds: `limits::CANDIDATES_MAX` findings held back, blocks of
 //! `limits::BLOCK_LEN_MAX` bytes.
 
 use std::cmp::Ordering;
@@ -241,7 +241,7 @@ impl<'a> Scan<'a> {
             if !overlap(old, &new) {
                 continue;
             }
-            match old.finding.confidence.cmp(&new.finding.confidence) {
+            match compare(&old.finding, &new.finding) {
                 Ordering::Less => old.beaten = true,
                 Ordering::Greater => new.beaten = true,
                 Ordering::Equal => {}
@@ -286,6 +286,22 @@ fn order(candidate: &Candidate) -> (u64, u64, u32) {
 
 fn overlap(one: &Candidate, other: &Candidate) -> bool {
     one.finding.offset < other.end() && other.finding.offset < one.end()
+}
+
+/// Which of two overlapping findings is better: the more confident one, else the one that holds the other.
+/// Of two rules that say the same the first one does. Findings that merely touch are equal.
+fn compare(one: &Finding, other: &Finding) -> Ordering {
+    let range = |finding: &Finding| (finding.offset, finding.offset + finding.length);
+    let ((one_start, one_end), (other_start, other_end)) = (range(one), range(other));
+    let holds = match (one_start.cmp(&other_start), one_end.cmp(&other_end)) {
+        (Ordering::Equal, Ordering::Equal) => other.rule.cmp(&one.rule),
+        (Ordering::Less | Ordering::Equal, Ordering::Greater | Ordering::Equal) => {
+            Ordering::Greater
+        }
+        (Ordering::Greater | Ordering::Equal, Ordering::Less | Ordering::Equal) => Ordering::Less,
+        _ => Ordering::Equal,
+    };
+    one.confidence.cmp(&other.confidence).then(holds)
 }
 
 /// Reports the first `count` candidates that are not beaten, and forgets all of them.

@@ -3,5 +3,6 @@
 
 mod anchors;
 mod chunks;
+mod overlap;
 mod recall;
 mod support;

@@ -1,6 +1,8 @@
 //! Every example of every embedded rule is found wherever it stands, and no counter-example is.
 
-use crate::support::{Example, assert_same, examples_of, expand_all, scan_in_pieces, scan_whole};
+use crate::support::{
+    assert_same, examples_of, expand_all, recognises, scan_in_pieces, scan_whole,
+};
 use engine::{Confidence, Engine, Scratch};
 
 /// Ordinary text without anything that a rule looks for.
@@ -10,11 +12,6 @@ fn filler(len: usize) -> Vec<u8> {
 
 fn found(engine: &Engine, scratch: &mut Scratch, text: &[u8], rule: &str) -> usize {
     scan_whole(engine, scratch, text).iter().filter(|seen| seen.rule == rule).count()
-}
-
-/// The example's rule, or one of higher confidence for the same text, reports it.
-fn is_reported(engine: &Engine, scratch: &mut Scratch, text: &[u8], example: &Example) -> bool {
-    found(engine, scratch, text, &example.rule.id) > 0
 }
 
 #[test]
@@ -30,7 +27,7 @@ fn every_example_is_found_at_the_start_in_the_middle_and_at_the_end() {
             ("middle", [&text[..], b"\n", bytes, b"\n", &text].concat()),
             ("end", [&text[..], b"\n", bytes].concat()),
         ] {
-            let reported = is_reported(&engine, &mut scratch, &input, example);
+            let reported = recognises(&engine, &mut scratch, &input, &example.rule.id);
             let shown = String::from_utf8_lossy(bytes);
             assert!(reported, "{} not found ({place}) in {shown}", example.rule.id);
         }

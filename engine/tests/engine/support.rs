@@ -1,7 +1,8 @@
 //! What the engine's tests share: engines, scans whole and in pieces, expanded examples.
 
 use engine::{
-    Confidence, Engine, Finding, FingerprintKey, Rule, Scratch, embedded_rules, expand, parse_rules,
+    Confidence, Decision, Engine, Finding, FingerprintKey, Rule, Scratch, embedded_rules, expand,
+    parse_rules,
 };
 
 /// A finding as the tests compare it, with the secret's bytes.
@@ -52,6 +53,19 @@ pub(crate) fn scan_whole(engine: &Engine, scratch: &mut Scratch, bytes: &[u8]) -
     }
     found.sort_by(|one, other| (one.offset, &one.rule).cmp(&(other.offset, &other.rule)));
     found
+}
+
+/// Whether the rule takes something in `bytes` for a secret, even if another rule says it better.
+pub(crate) fn recognises(engine: &Engine, scratch: &mut Scratch, bytes: &[u8], rule: &str) -> bool {
+    let mut recognised = false;
+    let mut observe = |decision: &Decision| {
+        let kept = decision.judgement.confidence.is_some();
+        recognised |= kept && engine.rule(decision.rule).id == rule;
+    };
+    let mut reported = 0;
+    engine.scan(scratch).observed_by(&mut observe).chunk(bytes, true, &mut |_, _| reported += 1);
+    assert!(!recognised || reported > 0, "what one rule recognises, some rule reports");
+    recognised
 }
 
 /// Scans with pieces of the given sizes, in turn.
