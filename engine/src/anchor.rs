@@ -69,9 +69,13 @@ impl Candidate {
         if strings.is_empty() || strings.iter().any(|s| s.bytes.len() < LITERAL_LEN_MIN) {
             return None;
         }
-        let literals = distinct(strings);
+        let (literals, offset) = match <[Literal; 1]>::try_from(strings) {
+            Ok([single]) => rarest_part(&single),
+            Err(strings) => (distinct(strings), 0),
+        };
         let rate = literals.iter().map(expected_rate).sum();
-        Some(Self { literals, lead_min, lead_max, rate })
+        let found = Self { literals, lead_min, lead_max, rate };
+        Some(found.shifted(offset, Some(offset)))
     }
 
     /// What a hit costs, times how often it comes.
@@ -272,6 +276,20 @@ fn distinct(strings: Vec<Literal>) -> Vec<Literal> {
     let (kept, _): (Vec<Literal>, Vec<Literal>) =
         literals.iter().cloned().partition(|literal| !is_covered(literal));
     kept
+}
+
+/// The part of a single string that is expected to occur least, and where in the string it begins. The
+/// strings of a larger set are cut to their starts instead, which lets them share literals.
+fn rarest_part(string: &Literal) -> (Vec<Literal>, usize) {
+    let len = string.bytes.len().min(LITERAL_LEN_MAX);
+    let part = |offset: usize| {
+        let bytes = string.bytes[offset..offset + len].to_vec();
+        cut(Literal { bytes, caseless: string.caseless })
+    };
+    let rate = |offset: &usize| expected_rate(&part(*offset));
+    let offsets = 0..=string.bytes.len() - len;
+    let best = offsets.min_by(|one, other| rate(one).total_cmp(&rate(other))).unwrap_or(0);
+    (vec![part(best)], best)
 }
 
 /// Shortens a string to what the literal database takes. Its start is still in every match.

@@ -28,6 +28,8 @@ const SHAPES: &[&str] = &[
     "a?b?c?defg",
     "(?:ab(?:cd|ef)?gh|ijkl[0-9]?)m",
     "(?:[0-9]{2}(?:alpha|beta)|gamma[0-9])",
+    "-----BEGIN OLD QUARTZ KEY-----[a-z]{3}",
+    "[0-9]{2,5}(?i:the quick brown jumps)[0-9]",
 ];
 
 proptest! {
