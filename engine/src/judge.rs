@@ -105,7 +105,9 @@ pub(crate) fn judge(
     match rule.checksum.map(|checksum| checksum.verify(secret)) {
         Some(Verdict::Valid) => Judgement::keep(Step::ChecksumRight, Confidence::Certain),
         Some(Verdict::Invalid) => Judgement::keep(Step::ChecksumWrong, Confidence::Low),
-        Some(Verdict::NotApplicable) | None => Judgement::keep(Step::Unopposed, rule.confidence),
+        Some(Verdict::Plausible | Verdict::NotApplicable) | None => {
+            Judgement::keep(Step::Unopposed, rule.confidence)
+        }
     }
 }
 

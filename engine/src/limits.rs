@@ -48,6 +48,12 @@ pub const RULE_FILE_LEN_MAX: usize = 4 * 1024 * 1024;
 /// Compiled size of one rule's regex, in bytes.
 pub const REGEX_LEN_MAX: usize = 4 * 1024 * 1024;
 
+/// Most bytes that a token is decoded to where its structure is checked; longer ones are not judged.
+pub const STRUCTURE_LEN_MAX: usize = 4096;
+
+/// Deepest nesting of the JSON in a token; deeper ones are not judged.
+pub const JSON_DEPTH_MAX: usize = 16;
+
 /// Secrets shorter than this show no character at all.
 pub const REDACT_LEN_MIN: usize = 16;
 

@@ -15,7 +15,7 @@
 //! keywords = ["example"]                   # one of them within 256 bytes of the match, any case
 //! entropy = 3.0                            # least Shannon entropy of the secret, bits a byte
 //! confidence = "high"                      # low, medium or high
-//! checksum = "crc32-base62"                # proves the token: confidence becomes certain
+//! checksum = "crc32-base62"                # one of `Checksum`: a proven token is certain, a wrong one low
 //! allow = ['''^ext_0+$''']                 # regexes over the secret that drop the finding
 //! examples = ["key = ext_%{alnum:32}"]     # templates, see `example`
 //! counter_examples = ["ext_%{alnum:31}"]
