@@ -299,17 +299,17 @@ fn cut(mut literal: Literal) -> Literal {
     literal
 }
 
-/// Expected occurrences a byte of input, were bytes independent. Bytes of text are not, so words are
-/// underrated by far; the order of the sets of one regex is what matters.
+/// Expected occurrences a byte of input: as if bytes were independent, but for letters alone no less than
+/// what a word comes to in source text.
 fn expected_rate(literal: &Literal) -> f64 {
-    literal
-        .bytes
-        .iter()
-        .map(|&byte| {
-            let other = if literal.caseless { byte_rate(byte.to_ascii_uppercase()) } else { 0.0 };
-            byte_rate(byte) + if byte.is_ascii_alphabetic() { other } else { 0.0 }
-        })
-        .product()
+    const WORD_RATE_MIN: f64 = 1e-6;
+    let rate = |&byte: &u8| {
+        let other = if literal.caseless { byte_rate(byte.to_ascii_uppercase()) } else { 0.0 };
+        byte_rate(byte) + if byte.is_ascii_alphabetic() { other } else { 0.0 }
+    };
+    let product: f64 = literal.bytes.iter().map(rate).product();
+    let is_word = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_';
+    if literal.bytes.iter().all(is_word) { product.max(WORD_RATE_MIN) } else { product }
 }
 
 /// Rough share of each kind of byte in source text.

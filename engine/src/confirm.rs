@@ -9,6 +9,7 @@ use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Anchored, Input};
 
 use crate::engine::{Engine, Target};
+use crate::limits::ANCHORED_STARTS_MAX;
 use crate::scan::Chunk;
 use crate::scratch::Memory;
 
@@ -51,12 +52,21 @@ pub(crate) fn confirm(
     let group = rule.rule.secret_group;
     let regex = rule.regex();
     let to = chunk.bytes.len().min(latest + rule.match_len_max);
-    let anchored = if from == latest { Anchored::Yes } else { Anchored::No };
+    // An anchored search ends where no match can come any more, an unanchored one looks at all of the
+    // range: few starts are best tried one by one.
+    let few = latest.saturating_sub(from) < ANCHORED_STARTS_MAX;
+    let anchored = if few { Anchored::Yes } else { Anchored::No };
     while from <= latest {
         let (cache, slots) = memory.search(target.rule, regex, 2 * (group + 1));
         let input = Input::new(chunk.bytes).range(from..to).anchored(anchored);
-        regex.search_slots_with(cache, &input, slots)?;
-        let whole = range(slots, 0).expect("a match has a group 0");
+        let found = regex.search_slots_with(cache, &input, slots).and_then(|_| range(slots, 0));
+        let Some(whole) = found else {
+            if few {
+                from += 1;
+                continue;
+            }
+            return None;
+        };
         if whole.start > latest {
             return None;
         }

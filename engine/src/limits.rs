@@ -21,6 +21,9 @@ pub const LINE_RADIUS: usize = 1024;
 /// text, 16 bytes made no difference; short literals are shared by more rules.
 pub const LITERAL_LEN_MAX: usize = 8;
 
+/// Where a match can begin at fewer places than this, each is tried by itself.
+pub const ANCHORED_STARTS_MAX: usize = 32;
+
 /// Shortest literal that may stand for a rule: shorter ones hit on every line of text.
 pub const LITERAL_LEN_MIN: usize = 3;
 
