@@ -191,7 +191,12 @@ impl Catchup {
                     match hand_in(inbox, directory, open.as_fd(), entry.name) {
                         Ok(()) => *found += 1,
                         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                        Err(_) => *failed += 1,
+                        Err(error) => {
+                            *failed += 1;
+                            let name = for_people(entry.name.to_bytes());
+                            let path = for_people(path.as_os_str().as_bytes());
+                            log::warn!("catching up: {path}/{name}: {error}");
+                        }
                     }
                 }
             }
